@@ -115,7 +115,7 @@ async def test_a_changed_ledger_is_told_with_its_position(console: Console, visi
         visitor = await visit(key)
         await visitor.go("/audit")
         await visitor.page.click("button:text-is('Verify')")
-        await visitor.page.wait_for_selector(".notice.bad:has-text('problem(s) were found.')")
+        await visitor.page.wait_for_selector(".notice.bad:has-text('1 problem was found.')")
         row = await visitor.page.inner_text("table:has(caption:text-is('Problems')) tbody tr")
         assert "altered" in row
         assert "2" in row

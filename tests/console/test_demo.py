@@ -49,7 +49,7 @@ async def test_a_stranger_finds_what_is_known_about_ada_and_why_and_goes_on_to_b
     await follow(visitor, "button:text-is('Open Ada')", "**/person")
     said = await visitor.text()
     assert "Ada lives in Lisbon" in said
-    assert "Rome" not in said, "where she lived before is history"
+    assert "Ada lives in Rome" not in said, "where she lived before is history"
     assert "the colour was for a gift" in said, "and what was forgotten says why"
     pages = {"ada": "/person", "overview ada": "/overview", "ask ada": "/ask"}
     assert await unreadable(visitor, pages) == {}

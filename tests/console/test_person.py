@@ -7,7 +7,7 @@ import json
 import pytest
 from anyio import Path
 
-from idetic import Principal
+from idetic import Claim, Principal
 from idetic.errors import AnchorRefused
 from idetic.surfaces.console.wording import minute
 from tests.console.conftest import Console, Visit
@@ -220,3 +220,17 @@ async def test_a_conversation_is_read_again_with_what_it_recalled_and_wrote(
     bo = await visit(await shop.key(console.house.db, "Bo"))
     await bo.go(f"/conversations/{shop.conversation}")
     assert "no such conversation in this scope" in await bo.text()
+
+
+async def test_a_fact_of_a_person_is_confirmed_and_has_one_more_source(
+    console: Console, visit: Visit, shop: People
+) -> None:
+    chess = "Ada plays chess."
+    await shop.ada.fact(chess, Claim("Ada", "game", "chess"))
+    visitor = await visit(await shop.key(console.house.db, "Ada"))
+    await visitor.go("/person")
+    assert "more source" not in await visitor.page.inner_text(line(chess))
+    await correct(visitor, chess)
+    await visitor.page.click(f"{line(chess)} button:text-is('Confirm as it is')")
+    await visitor.page.wait_for_selector(".notice:has-text('Confirmed.')")
+    assert "1 more source" in await visitor.page.inner_text(line(chess))

@@ -201,7 +201,7 @@ async def test_contradictions_are_settled_beside_what_they_contradict(
     await visitor.page.wait_for_selector(f"{card} .done:has-text('Surfaced')")
     await visitor.go("/queues?queue=contradictions")
     assert await visitor.page.locator(f"{card} button").all_inner_texts() == [
-        *("Dismiss", "Make it a revision signal", "Take the decision back"),
+        *("Make it a revision signal", "Take the decision back", "Dismiss"),
     ]
     await decide(visitor, card, "Dismiss", "the rule is silent about it")
     await visitor.page.wait_for_selector(f"{card} .done:has-text('Dismissed.')")

@@ -116,6 +116,20 @@ class Correction:
             label = f"Value of “{words(claim.attribute)}” of {claim.subject}"
             part("field", label, {"name": "value", "value": claim.value, "required": True})
             el.socket_button("Save the change", self._edit, "primary")
+            corroborated = self._context.spec.references.corroborations
+            if self._entry.typology is Typology.SEMANTIC and not corroborated:
+                el.socket_button("Confirm as it is", self._confirm)
+
+    async def _confirm(self, _event: events.GenericEventArguments) -> None:
+        """State the same again, where no corroboration can: that is one more source."""
+        entry, memory = self._entry, await self._context.memory()
+        if entry.claim is None:
+            return
+        el.clear_notices()
+        await memory.fact(entry.body_text, entry.claim)
+        with self._place:
+            el.tell("Confirmed.", "Your statement is one more source of this fact.")
+            await self._changed()
 
     async def _edit(self, event: events.GenericEventArguments) -> None:
         """State the new sentence; what held before ends and stays as history."""
