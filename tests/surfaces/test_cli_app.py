@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from typer.main import get_command
 import idetic
 import idetic.library.handles
 from idetic import errors
+from idetic.model import Place
 from idetic.surfaces.cli.app import app
+from idetic.surfaces.cli.renderers import answer
 from idetic.surfaces.cli.verb_group import MEANT, PANEL_OF_TAG, Panel
 from idetic.verbs.declaration import VERBS
 from tests.surfaces.cli_runner import called, process
@@ -96,6 +99,21 @@ def test_a_group_alone_shows_its_commands(path: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
 def test_the_reference_page_has_every_command(path: tuple[str, ...]) -> None:
     assert f"`idetic {' '.join(path)}" in PAGE.read_text("utf-8")
+
+
+def test_an_empty_answer_is_said_and_values_are_no_json(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answer(VERBS["last_read"], {}, {}, Place(), as_json=False)
+    assert capsys.readouterr().out == "Nothing was found.\n"
+    at = datetime(2026, 5, 1, 12, tzinfo=UTC)
+    answer(VERBS["last_read"], {"entry": at}, {}, Place(), as_json=False)
+    answer(VERBS["tally"], {"places": {"harbour": 2.0, "open": True}}, {}, Place(), as_json=False)
+    shown = capsys.readouterr().out
+    assert "2026-05-01 12:00:00Z" in shown
+    assert "harbour: 2" in shown
+    assert "open: yes" in shown
+    assert '"' not in shown
 
 
 def test_the_reference_page_names_no_command_that_is_not_there() -> None:

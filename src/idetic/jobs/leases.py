@@ -198,7 +198,7 @@ class Leases(JobManager):
             else:
                 return
         # Nobody but this worker may end the job while it lives: so it has to go, and come back.
-        log.error("%s job %s: what became of it could not be said", job.task_name, job.id)
+        log.error("%s job %s: its result could not be recorded", job.task_name, job.id)
         self.lost()
 
     async def _settle_once(self, job: Job, query: str, values: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from anyio.from_thread import start_blocking_portal
 
+from idetic.errors import IdeticError
 from idetic.ids import Clock
 from idetic.library.blocking import Attribute, blocking, blocking_as, passed_as
 from idetic.library.handles import Agent, Memory, MemoryVerbs, PlaceVerbs, Session
@@ -100,6 +101,7 @@ class SyncLoop(SyncHandle):
     """A loop of persona memory, without `await`."""
 
     id = Attribute[UUID]()
+    underived = Attribute[IdeticError | None]()
     append = blocking(Loop.append)
     append_many = blocking(Loop.append_many)
     close = blocking(Loop.close)

@@ -90,7 +90,7 @@ def import_events(
 ) -> None:
     """Import events into logs, with their ids, moments and loops.
 
-    Each line of the file is one event as JSON. Stopped, it can be run again: no event
+    Each line of the file is one event as JSON. If you stop the command, run it again: no event
     is imported twice. Progress is on stderr. The exit code is 1 if a line could not be imported;
     the command says which and why. Run `idetic dream` afterwards, for vectors.
     """
@@ -163,8 +163,8 @@ def dream(
 ) -> None:
     """Backfill an agent's long-term and short-term memory from its log, for both personas.
 
-    Stopped, it can be run again: it then derives what is still missing. Progress is on stderr. The
-    exit code is 1 if something is still missing; the command says what.
+    If you stop the command, run it again: it makes only the missing entries. Progress is on stderr.
+    The exit code is 1 if something is still missing; the command says what.
     """
     from idetic.persona.identity import Identity
 

@@ -113,7 +113,9 @@ def import_(
     ] = False,
     head: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="A kept head; a history that was cut off is noticed."),
+        typer.Option(
+            metavar="FILE", help="A kept head; the import then notices missing last links."
+        ),
     ] = None,
     dsn: Dsn = None,
     json: Json = False,

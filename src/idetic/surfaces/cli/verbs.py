@@ -142,11 +142,12 @@ class Input:
     @property
     def help(self) -> str | None:
         """A line about it; the bounds of a number are part of it."""
-        description = f"{self.parameter.description} {_TYPED.get(self.parameter.name, '')}"
+        parts = [self.parameter.description, _TYPED.get(self.parameter.name, "")]
         notes = get_args(self.parameter.hint) if get_origin(self.parameter.hint) else ()
         bounds = next((note for note in notes if isinstance(note, Between)), None)
         bound = f"From {bounds.least} to {bounds.most:,}." if bounds else ""
-        return f"{description} {bound}".strip() or None
+        parts += [] if bound.lower() in (self.parameter.description or "").lower() else [bound]
+        return " ".join(filter(None, parts)) or None
 
     def read(self, typed: Any, spec: MemorySpec | None) -> Any:
         """The value that was typed, checked as the verb would check it."""

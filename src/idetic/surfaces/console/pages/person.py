@@ -44,7 +44,7 @@ async def build(context: PageContext) -> None:
         choice = Choice("Erase everything", _erase, done, "danger", typed=context.whose)
         with el.text("details", cls="card"):
             el.text("summary", f"Forget everything about {context.whose}")
-            said = f"This removes the text of everything that memory holds about {context.whose}. "
+            said = f"This removes the text of everything that memory knows about {context.whose}. "
             el.text("p", f"{said}Nobody can undo it. You get a receipt.", "quiet")
             DecisionForm(context, [choice], context.whose, unchanged)
 
