@@ -147,12 +147,17 @@ LANGUAGE plpgsql AS $$
 -- end
 #variable_conflict use_column
 DECLARE
-    item record;
+    item idetic.item;
     known record;
+    -- Whether more is to be asked of an item than what is asked of all.
+    decided boolean;
+    suspect boolean;
     old_id uuid;
     open_ones bigint;
     unjudged boolean;
     refused boolean;
+    -- Where the anchor's row says that the chain ends.
+    written bigint;
     prev_hash bytea;
     head_hash bytea;
     suspects integer[] := '{}';
@@ -175,8 +180,17 @@ BEGIN
          WHERE s.{tenant} = p_tenant AND s.anchor_id = p_anchor
            AND s.scope_id IN (p_session, p_interaction)
            AND s.session_id = p_session AND s.closed_at IS NULL),
-        p_items #>> '{0,transition}' = 'observed' AND p_items #> '{0,judged}' IS NULL
-            AND {family}_was_shown_v1(p_tenant, p_anchor, ARRAY[p_session]),
+        -- Shown at the session, or beside it to whoever opened it, also in the hour before.
+        p_session IS NOT NULL AND p_items #>> '{0,transition}' = 'observed'
+            AND p_items #> '{0,judged}' IS NULL AND coalesce((
+                SELECT true FROM {family}_memory_reads r
+                WHERE r.{tenant} = p_tenant AND r.anchor_id = p_anchor AND r.session_id = p_session
+                LIMIT 1), (
+                SELECT true FROM {family}_memory_scopes s, {family}_memory_reads r
+                WHERE s.{tenant} = p_tenant AND s.anchor_id = p_anchor AND s.scope_id = p_session
+                  AND r.{tenant} = p_tenant AND r.anchor_id = p_anchor AND r.session_id IS NULL
+                  AND r.read_by = s.opened_by AND r.read_at > s.opened_at - interval '1 hour'
+                LIMIT 1), false),
         EXISTS (SELECT FROM {family}_memory_ledger l WHERE l.{tenant} = p_tenant
                 AND l.anchor_id = p_anchor AND l.transition = 'refused'
                 AND l.at > p_at - interval '1 day')
@@ -187,6 +201,7 @@ BEGIN
         INTO r_position, head_hash, r_at, root_key, open_ones
         FROM {family}_head_v1(p_tenant, p_anchor) a;
     END IF;
+    written := r_position;
     IF open_ones <> (p_session IS NOT NULL)::integer + (p_interaction IS NOT NULL)::integer THEN
         RAISE EXCEPTION 'idetic.scope_closed: the session or interaction is closed or unknown'
             USING ERRCODE = 'ID003';
@@ -209,17 +224,16 @@ BEGIN
         SELECT array_agg(s.id) INTO spent
         FROM {family}_spent_v1(p_tenant, p_anchor, p_at, p_kind, p_name, p_session) s(id);
     END IF;
-    FOR item IN
-        SELECT x.*, row_number() OVER () = ANY (suspects) OR spent IS NOT NULL AS suspect,
-            coalesce(x.key IS NOT NULL OR x.refs IS NOT NULL OR x.supersede OR x.echo IS NOT NULL
-                     OR x.form IS NOT NULL OR x.sampling IS NOT NULL OR p_careful, false) AS special
-        FROM jsonb_populate_recordset(NULL::idetic.item, p_items) x
-    LOOP
+    FOR n IN 1 .. jsonb_array_length(p_items) LOOP
+        item := jsonb_populate_record(NULL::idetic.item, p_items -> n - 1);
+        suspect := n = ANY (suspects) OR spent IS NOT NULL;
         old_id := NULL;
-        IF item.special OR item.suspect THEN
+        decided := suspect OR p_careful OR item.supersede IS TRUE OR num_nonnulls(
+            item.key, item.refs, item.echo, item.form, item.sampling) > 0;
+        IF decided THEN
             SELECT a.* INTO known
             FROM {family}_answer_v1(p_tenant, p_anchor, to_jsonb(item), root_key,
-                coalesce(p_careful, false), item.suspect, r_at, p_session, spent) a;
+                p_careful, suspect, r_at, p_session, spent) a;
             IF known.replay IS NOT NULL THEN
                 RETURN QUERY
                 SELECT l.position, l.at, l.receipt_id, l.decision, l.reason, l.memory_id, l.detail
@@ -255,7 +269,7 @@ BEGIN
                 r_at, CASE WHEN r_decision = 'REJECT' THEN 'refused' ELSE item.transition END,
                 r_decision, r_memory, p_kind, p_name, r_reason, known.state, known.state, r_detail);
         ELSE
-            IF item.special OR item.suspect THEN
+            IF decided THEN
                 r_decision := CASE WHEN old_id IS NULL THEN 'ADD' ELSE 'UPDATE' END;
                 r_reason := CASE WHEN old_id IS NULL THEN 'new'
                                  ELSE 'supersedes an earlier statement' END;
@@ -275,7 +289,7 @@ BEGIN
             head_hash := sha256(prev_hash || idetic.link_content_v1(r_position, item.receipt, r_at,
                 item.transition, coalesce(r_decision, 'ADD'), item.memory, p_kind, p_name,
                 coalesce(r_reason, 'new'), NULL, 'current', coalesce(r_detail, item.detail)));
-            -- Row and link with one statement: starting one costs more than the insert.
+            -- Row, link and the anchor's end with one statement: starting one costs more than the insert.
             WITH entry AS (
                 INSERT INTO {family}_memory ({tenant}, anchor_id, memory_id,
                     -- if root:
@@ -295,13 +309,17 @@ BEGIN
                     item.origin, item.trust, coalesce(item.valid_at, r_at), item.invalid_at,
                     coalesce(item.candidate, false), p_version, decode(item.hash, 'hex'),
                     decode(item.salt, 'hex'), r_at, p_kind || ':' || p_name)
+            ), linked AS (
+                INSERT INTO {family}_memory_ledger ({tenant}, anchor_id, position, receipt_id, at,
+                    transition, decision, memory_id, actor_kind, actor, reason, state_from, state_to,
+                    detail, prev_hash, hash)
+                VALUES (p_tenant, p_anchor, r_position, item.receipt, r_at, item.transition,
+                    coalesce(r_decision, 'ADD'), item.memory, p_kind, p_name, coalesce(r_reason, 'new'),
+                    NULL, 'current', coalesce(r_detail, item.detail), prev_hash, head_hash)
             )
-            INSERT INTO {family}_memory_ledger ({tenant}, anchor_id, position, receipt_id, at,
-                transition, decision, memory_id, actor_kind, actor, reason, state_from, state_to,
-                detail, prev_hash, hash)
-            VALUES (p_tenant, p_anchor, r_position, item.receipt, r_at, item.transition,
-                coalesce(r_decision, 'ADD'), item.memory, p_kind, p_name, coalesce(r_reason, 'new'),
-                NULL, 'current', coalesce(r_detail, item.detail), prev_hash, head_hash);
+            UPDATE {family}_memory_anchors a SET position = r_position, hash = head_hash, at = r_at
+            WHERE a.{tenant} = p_tenant AND a.anchor_id = p_anchor;
+            written := r_position;
             IF old_id IS NOT NULL THEN
                 UPDATE {family}_memory m SET superseded_at = r_at, superseded_by = item.memory
                 WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.memory_id = old_id;
@@ -318,7 +336,7 @@ BEGIN
                 uuid_send(key_salt));
         END IF;
         RETURN NEXT;
-        IF item.special OR item.suspect THEN
+        IF decided THEN
             r_receipt := NULL;
             r_decision := NULL;
             r_reason := NULL;
@@ -327,8 +345,10 @@ BEGIN
         END IF;
     END LOOP;
     -- Where all were replays, no link was added, and the anchor keeps the time of its last.
-    UPDATE {family}_memory_anchors a SET position = r_position, hash = head_hash, at = r_at
-    WHERE a.{tenant} = p_tenant AND a.anchor_id = p_anchor AND a.position <> r_position;
+    IF r_position > written THEN
+        UPDATE {family}_memory_anchors a SET position = r_position, hash = head_hash, at = r_at
+        WHERE a.{tenant} = p_tenant AND a.anchor_id = p_anchor;
+    END IF;
 END
 $$;
 

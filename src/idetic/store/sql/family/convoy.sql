@@ -232,11 +232,21 @@ BEGIN
                     AND l.anchor_id = c.anchor AND l.transition = 'refused'
                     AND l.at > p_at - interval '1 day' AND l.actor_kind = p_kind
                     AND l.actor = p_name OFFSET 2 LIMIT 1) THEN 'apart'
-            WHEN c.unread <> '{}' AND {family}_was_shown_v1(p_tenant, c.anchor, c.unread)
-            THEN 'unjudged' END)
+            -- Shown at a session, or beside it to whoever opened it, also in the hour before.
+            WHEN c.unread <> '{}' AND coalesce((
+                SELECT true FROM {family}_memory_reads r
+                WHERE r.{tenant} = p_tenant AND r.anchor_id = c.anchor
+                  AND r.session_id = ANY (c.unread) LIMIT 1), (
+                SELECT true FROM {family}_memory_scopes s, {family}_memory_reads r
+                WHERE s.{tenant} = p_tenant AND s.anchor_id = c.anchor
+                  AND s.scope_id = ANY (c.unread)
+                  AND r.{tenant} = p_tenant AND r.anchor_id = c.anchor AND r.session_id IS NULL
+                  AND r.read_by = s.opened_by AND r.read_at > s.opened_at - interval '1 hour'
+                LIMIT 1)) THEN 'unjudged' END)
     INTO heads, roots, reasons
     FROM (SELECT c.n, c.places, c.sessions, c.unread,
-            CASE WHEN several THEN {family}_enter_v1(c.scope, c.anchor) ELSE c.anchor END AS anchor
+            CASE WHEN several THEN (ARRAY[set_config('idetic.scope', c.scope, true),
+                set_config('idetic.anchor', c.anchor::text, true)])[2]::uuid ELSE c.anchor END AS anchor
           FROM ROWS FROM (jsonb_to_recordset(p_calls)
               AS (scope text, anchor uuid, places uuid[], sessions uuid[], unread uuid[]))
               WITH ORDINALITY AS c (scope, anchor, places, sessions, unread, n) OFFSET 0) AS c
@@ -324,7 +334,9 @@ BEGIN
             trust, valid_at, invalid_at, candidate, spec_version, content_hash,
             digest_salt, created_at, created_by)
         SELECT p_tenant, CASE WHEN several AND item.place = 1
-                THEN {family}_enter_v1(item.scope, item.anchor) ELSE item.anchor END, item.memory,
+                THEN (ARRAY[set_config('idetic.scope', item.scope, true),
+                    set_config('idetic.anchor', item.anchor::text, true)])[2]::uuid
+                ELSE item.anchor END, item.memory,
             -- if root:
             item.root,
             -- end
@@ -343,7 +355,9 @@ BEGIN
             at, transition, decision, memory_id, actor_kind, actor, reason, state_from,
             state_to, detail, prev_hash, hash)
         SELECT p_tenant, CASE WHEN several AND item.place = 1
-                THEN {family}_enter_v1(item.scope, item.anchor) ELSE item.anchor END,
+                THEN (ARRAY[set_config('idetic.scope', item.scope, true),
+                    set_config('idetic.anchor', item.anchor::text, true)])[2]::uuid
+                ELSE item.anchor END,
             item.link_position, item.receipt, item.at, item.transition, 'ADD', item.memory,
             p_kind, p_name, 'new', NULL, 'current', item.detail,
             lag(item.link_hash, 1, item.end_hash) OVER (PARTITION BY item.n ORDER BY item.place),
@@ -358,7 +372,9 @@ BEGIN
             -- end
             position, hash, at)
         SELECT {keys_of_c},
-            CASE WHEN several THEN {family}_enter_v1(item.scope, item.anchor) ELSE item.anchor END,
+            CASE WHEN several THEN (ARRAY[set_config('idetic.scope', item.scope, true),
+                set_config('idetic.anchor', item.anchor::text, true)])[2]::uuid
+                ELSE item.anchor END,
             -- if root:
             item.root,
             -- end

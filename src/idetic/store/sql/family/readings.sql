@@ -47,14 +47,19 @@ CREATE OR REPLACE FUNCTION {family}_texts_v1(p_body text, p_envelope jsonb, p_pr
 RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-    found text[];
+    told jsonb;
+    found text[] := '{}';
 BEGIN
     IF coalesce(p_envelope, '{}') = '{}' AND coalesce(p_provenance, '{}') = '{}' THEN
         RETURN ARRAY[p_body];
     END IF;
-    found := ARRAY(SELECT jsonb_array_elements_text(jsonb_path_query_array(jsonb_build_array(
+    told := jsonb_path_query_array(jsonb_build_array(
         p_envelope -> 'claim', p_envelope - 'claim', p_provenance),
-        'strict $.** ? (@.type() == "string")')));
+        'strict $.** ? (@.type() == "string")');
+    -- One by one: a query of them would be a statement for each note.
+    FOR n IN 0 .. jsonb_array_length(told) - 1 LOOP
+        found := found || (told ->> n);
+    END LOOP;
     IF found = '{}' THEN
         RETURN ARRAY[p_body];
     END IF;
