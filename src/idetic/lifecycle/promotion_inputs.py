@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import gather
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -268,8 +269,7 @@ async def session_statements(tx: AnchorTransaction, session_id: UUID) -> list[Se
     """The statements that a session leaves, each with everybody who made it."""
     members = await tx.stored_where("in_session", session_id=session_id)
     ids = [member.id for member in members]
-    lineage = await tx.lineage(ids)
-    supported = await tx.corroborations(ids)
+    lineage, supported = await gather(tx.lineage(ids), tx.corroborations(ids))
     found = []
     for typology in tx.spec.typology.at(Tier.SESSION):
         mine = [member for member in members if member.entry.typology is typology]
@@ -292,8 +292,7 @@ async def supported_entries(
 ) -> list[SupportedEntry]:
     """Persistent entries with the evidence about them."""
     ids = [one.id for one in stored]
-    failures = await tx.failures(ids)
-    supported = await _corroborations(tx, ids)
+    failures, supported = await gather(tx.failures(ids), _corroborations(tx, ids))
     return [
         SupportedEntry(
             one.entry,
@@ -388,8 +387,10 @@ async def _near(
         vectors = []
     has_vector = {number for number, _ in vectors}
     texts = [(n, one.leader.body_text) for n, one in plain if n not in has_vector]
-    found = await alike(tx, texts)
+    said = [(n, one.leader.body_text) for n, one in plain]
+    asked = [same_words(tx, said), alike(tx, texts)]
     if profile_id is not None:
-        found |= await nearest(tx, vectors, profile_id, typology)
-    worded = await same_words(tx, [(n, one.leader.body_text) for n, one in plain])
-    return {n: worded.get(n, []) + found.get(n, []) for n in worded.keys() | found.keys()}
+        asked.append(nearest(tx, vectors, profile_id, typology))
+    worded, *found = await gather(*asked)
+    near = {number: pairs for one in found for number, pairs in one.items()}
+    return {n: worded.get(n, []) + near.get(n, []) for n in worded.keys() | near.keys()}
