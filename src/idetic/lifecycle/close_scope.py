@@ -173,9 +173,10 @@ async def _close_session(
         if inner.tier is Tier.INTERACTION and inner.closed_at is None:
             decided += (await _close_interaction(binding, tx, inner, reason)).decided
     steps = await _promotion_steps(binding, tx, row.id, profile_id)
-    closed = await _closed(binding, tx, row, reason, steps)
     # With the close or not at all: what it left to be embedded and consolidated.
     await tx.enqueue("embed", "consolidate")
+    tx.run.end_with_next()
+    closed = await _closed(binding, tx, row, reason, steps)
     return Closed(closed.receipt, (*decided, *closed.decided))
 
 
@@ -188,10 +189,11 @@ async def _promotion_steps(
     )
     statements += stated_patterns(tx.spec, statements)
     typology, policy = target(tx.spec, None), policy_of(tx.spec)
-    matches = {}
-    if typology is not None:
-        matches = await matches_by_words(tx, statements, profile_id, typology, policy)
-    about = await entries_by_claim(tx, statements, matches)
+    stated = {one.claim.key for one in statements if one.claim is not None}
+    matches, claimed = await gather(
+        matches_by_words(tx, statements, profile_id, typology, policy), tx.claimed(stated)
+    )
+    about = await entries_by_claim(tx, stated, claimed, matches)
     gate = binding.engine.gates.at(Boundary.SESSION_END, Boundary.PROMOTION)
     work = PromotionPass(tx.spec, gate, tx.at)
     for number, heard in enumerate(statements):

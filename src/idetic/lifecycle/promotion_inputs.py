@@ -332,13 +332,17 @@ async def beside(tx: AnchorTransaction, supported: SupportedEntry) -> list[Suppo
 
 async def entries_by_claim(
     tx: AnchorTransaction,
-    statements: Sequence[SessionStatement],
+    stated: set[tuple[str, str]],
+    claimed: Sequence[StoredEntry],
     matches: Mapping[int, SupportedEntry],
 ) -> dict[tuple[str, str], list[SupportedEntry]]:
-    """The persistent entries that speak about the same claim keys; one object for each."""
+    """The persistent entries that speak about the same claim keys; one object for each.
+
+    `claimed` are those about the keys that were stated; what matches by words adds its own keys.
+    """
     matched = {one.id: one for one in matches.values()}
-    claims = [*(one.claim for one in statements), *(one.entry.claim for one in matched.values())]
-    stored = await tx.claimed(claim.key for claim in claims if claim is not None)
+    keys = {one.entry.claim.key for one in matched.values() if one.entry.claim is not None}
+    stored = [*claimed, *await tx.claimed(keys - stated)]
     found: dict[tuple[str, str], list[SupportedEntry]] = {}
     for one in await supported_entries(tx, stored):
         if one.entry.claim is not None:
@@ -350,10 +354,12 @@ async def matches_by_words(
     tx: AnchorTransaction,
     statements: Sequence[SessionStatement],
     profile_id: UUID | None,
-    typology: Typology,
+    typology: Typology | None,
     policy: PromotionPolicy,
 ) -> dict[int, SupportedEntry]:
     """For statements without a claim: the persistent entry that says the same, by number."""
+    if typology is None:
+        return {}
     plain = [(n, one) for n, one in enumerate(statements) if one.claim is None]
     near = await _near(tx, plain, profile_id, typology)
     wanted = {memory_id for found in near.values() for memory_id, _ in found}

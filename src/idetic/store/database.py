@@ -59,6 +59,7 @@ class Transaction:
         # What goes before the next statement.
         self._entering = tuple(entering)
         self._begun = False
+        self._ending: tuple[BoundStatement, ...] = ()
         self._asked: list[tuple[Sequence[BoundStatement], asyncio.Future[list[Rows]]]] = []
         self._turn = anyio.Lock()
 
@@ -83,8 +84,8 @@ class Transaction:
         """Send what was asked for, and give each its rows, or the error that ended them all."""
         asked, self._asked = self._asked, []
         entering, self._entering = self._entering, ()
-        self._begun = True
-        every = [one for bound, _ in asked for one in bound]
+        self._begun = not self._ending
+        every = [*(one for bound, _ in asked for one in bound), *self._ending]
         try:
             # Not prepared: what a pooler makes of a name could only be mended by beginning again.
             found = iter((await send(self._connection, [*entering, *every], None))[len(entering) :])
@@ -107,6 +108,10 @@ class Transaction:
         """Statements whose rows nobody asks for; they travel with what comes next."""
         self._begun = True
         self._entering = (*self._entering, *bound)
+
+    def end_with_next(self) -> None:
+        """Commit in the message of what is asked next: nothing is asked after it."""
+        self._ending = (_COMMIT,)
 
     async def end(self) -> None:
         """Commit, if anything has begun."""
