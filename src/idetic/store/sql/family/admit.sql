@@ -289,7 +289,8 @@ BEGIN
             head_hash := sha256(prev_hash || idetic.link_content_v1(r_position, item.receipt, r_at,
                 item.transition, coalesce(r_decision, 'ADD'), item.memory, p_kind, p_name,
                 coalesce(r_reason, 'new'), NULL, 'current', coalesce(r_detail, item.detail)));
-            -- Row, link and the anchor's end with one statement: starting one costs more than the insert.
+            -- Row, link and the anchor's end with one statement: starting one costs more than the
+            -- insert. On Citus the end is moved below: no UPDATE was tried there behind inserts.
             WITH entry AS (
                 INSERT INTO {family}_memory ({tenant}, anchor_id, memory_id,
                     -- if root:
@@ -309,17 +310,25 @@ BEGIN
                     item.origin, item.trust, coalesce(item.valid_at, r_at), item.invalid_at,
                     coalesce(item.candidate, false), p_version, decode(item.hash, 'hex'),
                     decode(item.salt, 'hex'), r_at, p_kind || ':' || p_name)
-            ), linked AS (
-                INSERT INTO {family}_memory_ledger ({tenant}, anchor_id, position, receipt_id, at,
-                    transition, decision, memory_id, actor_kind, actor, reason, state_from, state_to,
-                    detail, prev_hash, hash)
-                VALUES (p_tenant, p_anchor, r_position, item.receipt, r_at, item.transition,
-                    coalesce(r_decision, 'ADD'), item.memory, p_kind, p_name, coalesce(r_reason, 'new'),
-                    NULL, 'current', coalesce(r_detail, item.detail), prev_hash, head_hash)
+            )
+            -- if plain:
+            , linked AS (
+            -- end
+            INSERT INTO {family}_memory_ledger ({tenant}, anchor_id, position, receipt_id, at,
+                transition, decision, memory_id, actor_kind, actor, reason, state_from, state_to,
+                detail, prev_hash, hash)
+            VALUES (p_tenant, p_anchor, r_position, item.receipt, r_at, item.transition,
+                coalesce(r_decision, 'ADD'), item.memory, p_kind, p_name, coalesce(r_reason, 'new'),
+                NULL, 'current', coalesce(r_detail, item.detail), prev_hash, head_hash)
+            -- if plain:
             )
             UPDATE {family}_memory_anchors a SET position = r_position, hash = head_hash, at = r_at
-            WHERE a.{tenant} = p_tenant AND a.anchor_id = p_anchor;
+            WHERE a.{tenant} = p_tenant AND a.anchor_id = p_anchor
+            -- end
+            ;
+            -- if plain:
             written := r_position;
+            -- end
             IF old_id IS NOT NULL THEN
                 UPDATE {family}_memory m SET superseded_at = r_at, superseded_by = item.memory
                 WHERE m.{tenant} = p_tenant AND m.anchor_id = p_anchor AND m.memory_id = old_id;
