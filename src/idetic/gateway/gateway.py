@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from idetic.errors import (
@@ -143,17 +142,16 @@ class Gateway:
 
         Of many, some are checked while the server writes those before them.
         """
-
-        def part(first: int) -> Sequence[WriteItem]:
-            return self.items(scope, *cell, seen[first : first + CHUNK], transition)
-
         if len(seen) > CHUNK:
             self._check_bounds(seen)
             await self.database.check_clock(self.clock)
-            terms = Terms(apart=self.database.citus, waits=True)
-            # What is told here can be mended only where all of them are known: see below.
+
+            def part(first: int) -> Sequence[WriteItem]:
+                return self.items(scope, *cell, seen[first : first + CHUNK], transition)
+
+            # What is told here can be mended only where all of them are known: see `admit`.
             with suppress(AskedAgain, ShadowRefused):
-                receipts = await self._admit_chunks(scope, place, part, len(seen), terms)
+                receipts = await self._admit_chunks(scope, place, part, len(seen))
                 count_receipts(scope, receipts)
                 return receipts
         return await self.admit(scope, place, await self.prepared(scope, *cell, seen, transition))
@@ -182,16 +180,12 @@ class Gateway:
         terms = Terms(apart=self.database.citus, waits=len(items) > FEW)
         while items:
             try:
-                if len(items) > CHUNK:
-                    part = partial(_part, items)
-                    receipts = await self._admit_chunks(scope, place, part, len(items), terms)
+                made = await self._encoded(scope, place, items, terms)
+                if (lane := self._lane(scope, items, terms)) in self.convoys:
+                    receipts = await self.convoys.follow(lane, made)
                 else:
-                    made = await self._encoded(scope, place, items, terms)
-                    if (lane := self._lane(scope, items, terms)) in self.convoys:
-                        receipts = await self.convoys.follow(lane, made)
-                    else:
-                        with self.convoys.leading(lane, self._travel):
-                            receipts = _own(await self._travel([made]))
+                    with self.convoys.leading(lane, self._travel):
+                        receipts = _own(await self._travel([made]))
             except AskedAgain as again:
                 if again.reason == UNJUDGED:
                     items = await self.check_echoes(scope, place, items)
@@ -255,15 +249,11 @@ class Gateway:
         return BoundStatement(self._statement(call.scope, call.query), call.values)
 
     async def _admit_chunks(
-        self,
-        scope: Scope,
-        place: Place,
-        part: Callable[[int], Sequence[WriteItem]],
-        count: int,
-        terms: Terms,
+        self, scope: Scope, place: Place, part: Callable[[int], Sequence[WriteItem]], count: int
     ) -> list[Receipt]:
         """Many items in one transaction; `part` gives the chunk that begins at a place."""
         receipts: list[Receipt] = []
+        terms = Terms(apart=self.database.citus, waits=True)
 
         async def made(first: int) -> Admission:
             """The admission of one chunk, made beside the event loop."""
@@ -367,11 +357,6 @@ class Gateway:
             count_receipts(tx.scope, receipts)
             told.tell(**receipt_facts(receipts))
             return receipts
-
-
-def _part(items: Sequence[WriteItem], first: int) -> Sequence[WriteItem]:
-    """The chunk of some items that begins at a place."""
-    return items[first : first + CHUNK]
 
 
 def _length(seen: Observation) -> int:
