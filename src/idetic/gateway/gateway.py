@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from anyio import to_thread
 
 from idetic.errors import (
     IdempotencyConflict,
@@ -17,7 +18,7 @@ from idetic.errors import (
     RetriesSpent,
     ShadowRefused,
 )
-from idetic.gates.crossing import MOST, check_amount, cross
+from idetic.gates.crossing import check_amount, cross
 from idetic.gates.gate import Gates
 from idetic.gateway.admission import (
     APART,
@@ -58,7 +59,7 @@ from idetic.telemetry import (
 from idetic.verbs.arguments import SHORT, check_text
 
 MAX_BATCH = 10_000
-# Many go in so many to a statement: while the server writes them, the next are checked and encoded.
+# So many to a statement: while the server writes them, the next are encoded.
 CHUNK = 250
 # A call with more items travels by itself.
 FEW = 50
@@ -106,6 +107,8 @@ class Gateway:
         transition: str = "observed",
     ) -> list[WriteItem]:
         """Observations as items of one cell, all of them checked; nothing is written."""
+        if len(seen) > MAX_BATCH:
+            raise InputError(f"At most {MAX_BATCH:,} observations per call; split them.")
         mode = WriteMode.EXPLICIT if transition == "preferred" else WriteMode.AUTOMATIC
         maker = self.maker(scope, tier, typology, transition, mode)
         return [*sampled(maker.cell, [maker.make(one) for one in seen])]
@@ -119,42 +122,10 @@ class Gateway:
         transition: str = "observed",
     ) -> list[WriteItem]:
         """The same, beside the event loop where there is much to read: others are not held up."""
-        amount = self._check_bounds(seen)
-        return await cross(amount, lambda: self.items(scope, tier, typology, seen, transition))
-
-    def _check_bounds(self, seen: Sequence[Observation]) -> int:
-        """How much there is to read of the observations of one call; too many are refused."""
-        if len(seen) > MAX_BATCH:
-            raise InputError(f"At most {MAX_BATCH:,} observations per call; split them.")
         # A text beyond its own bound is refused by that, so that the error names it.
         most = self.spec.backend.body_text_max
-        return check_amount(sum(min(_length(one), most) for one in seen), "The observations")
-
-    async def write(
-        self,
-        scope: Scope,
-        place: Place,
-        cell: tuple[Tier, Typology],
-        seen: Sequence[Observation],
-        transition: str = "observed",
-    ) -> list[Receipt]:
-        """Check observations and admit them to one cell, all of them or none.
-
-        Of many, some are checked while the server writes those before them.
-        """
-        if len(seen) > CHUNK:
-            self._check_bounds(seen)
-            await self.database.check_clock(self.clock)
-
-            def part(first: int) -> Sequence[WriteItem]:
-                return self.items(scope, *cell, seen[first : first + CHUNK], transition)
-
-            # What is told here can be mended only where all of them are known: see `admit`.
-            with suppress(AskedAgain, ShadowRefused):
-                receipts = await self._admit_chunks(scope, place, part, len(seen))
-                count_receipts(scope, receipts)
-                return receipts
-        return await self.admit(scope, place, await self.prepared(scope, *cell, seen, transition))
+        amount = check_amount(sum(min(_length(one), most) for one in seen), "The observations")
+        return await cross(amount, lambda: self.items(scope, tier, typology, seen, transition))
 
     def maker(
         self, scope: Scope, tier: Tier, typology: Typology, transition: str, mode: WriteMode
@@ -180,12 +151,15 @@ class Gateway:
         terms = Terms(apart=self.database.citus, waits=len(items) > FEW)
         while items:
             try:
-                made = await self._encoded(scope, place, items, terms)
-                if (lane := self._lane(scope, items, terms)) in self.convoys:
-                    receipts = await self.convoys.follow(lane, made)
+                if len(items) > CHUNK:
+                    receipts = await self._admit_chunks(scope, place, items, terms)
                 else:
-                    with self.convoys.leading(lane, self._travel):
-                        receipts = _own(await self._travel([made]))
+                    made = await self._encoded(scope, place, items, terms)
+                    if (lane := self._lane(scope, items, terms)) in self.convoys:
+                        receipts = await self.convoys.follow(lane, made)
+                    else:
+                        with self.convoys.leading(lane, self._travel):
+                            receipts = _own(await self._travel([made]))
             except AskedAgain as again:
                 if again.reason == UNJUDGED:
                     items = await self.check_echoes(scope, place, items)
@@ -249,17 +223,14 @@ class Gateway:
         return BoundStatement(self._statement(call.scope, call.query), call.values)
 
     async def _admit_chunks(
-        self, scope: Scope, place: Place, part: Callable[[int], Sequence[WriteItem]], count: int
+        self, scope: Scope, place: Place, items: Sequence[WriteItem], terms: Terms
     ) -> list[Receipt]:
-        """Many items in one transaction; `part` gives the chunk that begins at a place."""
+        """Many items in one transaction, some hundreds to a statement."""
         receipts: list[Receipt] = []
-        terms = Terms(apart=self.database.citus, waits=True)
 
-        async def made(first: int) -> Admission:
-            """The admission of one chunk, made beside the event loop."""
-            return await cross(MOST, lambda: self._admission(scope, place, part(first), terms))
+        def made(first: int) -> Admission:
+            return self._admission(scope, place, items[first : first + CHUNK], terms)
 
-        following = await made(0)
         async with self.database.transaction(scope) as run:
 
             async def admitted(one: Admission) -> list[Receipt]:
@@ -271,11 +242,11 @@ class Gateway:
                     return await admitted(replace(one, terms=one.terms.after(APART)))
                 return _own([answer])
 
-            task = asyncio.ensure_future(admitted(following))
+            task = asyncio.ensure_future(admitted(await to_thread.run_sync(made, 0)))
             try:
-                for first in range(CHUNK, count, CHUNK):
-                    # While the server writes one chunk, the next is checked and encoded.
-                    following = await made(first)
+                for first in range(CHUNK, len(items), CHUNK):
+                    # While the server writes one chunk, the next is encoded.
+                    following = await to_thread.run_sync(made, first)
                     receipts += await task
                     task = asyncio.ensure_future(admitted(following))
             finally:

@@ -109,7 +109,8 @@ async def observe_many(
     """
     seen = _numbered(observations, idempotency_key)
     place, gateway = binding.place, binding.engine.gateway
-    receipts = await gateway.write(binding.scope, place, (place.tier, typology), seen)
+    items = await gateway.prepared(binding.scope, place.tier, typology, seen)
+    receipts = await gateway.admit(binding.scope, place, items)
     if binding.engine.embed_inline:
         await _embed_inline(binding, receipts, seen, place.tier, typology)
     return with_lifetimes(binding.spec, place.tier, typology, seen, receipts)
@@ -172,7 +173,8 @@ async def _preferred(binding: Binding, stated: Sequence[Observation]) -> list[Re
     """Admit preferences to persistent procedural memory; embed them now where that is set."""
     cell = (Tier.PERSISTENT, Typology.PROCEDURAL)
     place, gateway = Place(binding.place.session_id), binding.engine.gateway
-    receipts = await gateway.write(binding.scope, place, cell, stated, "preferred")
+    items = await gateway.prepared(binding.scope, *cell, stated, "preferred")
+    receipts = await gateway.admit(binding.scope, place, items)
     if binding.engine.embed_inline:
         await _embed_inline(binding, receipts, stated, *cell)
     return with_lifetimes(binding.spec, *cell, stated, receipts)
