@@ -7,6 +7,7 @@ is no part of the ledger: it says what will be done, and the ledger what was.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from idetic.lifecycle.promotion import target
 from idetic.lifecycle.promotion_inputs import policy_of
@@ -29,17 +30,11 @@ def with_lifetimes(
 ) -> list[Receipt]:
     """The receipts of observations, each with how long what it wrote stays."""
     return [
-        _lasting(receipt, lifetime_of(spec, tier, typology, one))
+        replace(receipt, lifetime=lifetime_of(spec, tier, typology, one))
         if receipt.decision in _WROTE
         else receipt
         for receipt, one in zip(receipts, seen, strict=True)
     ]
-
-
-def _lasting(r: Receipt, lifetime: str) -> Receipt:
-    """A receipt with a lifetime. Field by field: `replace` takes three times as long."""
-    told = (r.id, r.decision, r.reason, r.position, r.at, r.entry_id, r.superseded, r.detail)
-    return Receipt(*told, r.replayed, lifetime)
 
 
 def lifetime_of(spec: MemorySpec, tier: Tier, typology: Typology, seen: Observation) -> str:
