@@ -180,17 +180,9 @@ BEGIN
          WHERE s.{tenant} = p_tenant AND s.anchor_id = p_anchor
            AND s.scope_id IN (p_session, p_interaction)
            AND s.session_id = p_session AND s.closed_at IS NULL),
-        -- Shown at the session, or beside it to whoever opened it, also in the hour before.
         p_session IS NOT NULL AND p_items #>> '{0,transition}' = 'observed'
-            AND p_items #> '{0,judged}' IS NULL AND coalesce((
-                SELECT true FROM {family}_memory_reads r
-                WHERE r.{tenant} = p_tenant AND r.anchor_id = p_anchor AND r.session_id = p_session
-                LIMIT 1), (
-                SELECT true FROM {family}_memory_scopes s, {family}_memory_reads r
-                WHERE s.{tenant} = p_tenant AND s.anchor_id = p_anchor AND s.scope_id = p_session
-                  AND r.{tenant} = p_tenant AND r.anchor_id = p_anchor AND r.session_id IS NULL
-                  AND r.read_by = s.opened_by AND r.read_at > s.opened_at - interval '1 hour'
-                LIMIT 1), false),
+            AND p_items #> '{0,judged}' IS NULL
+            AND {family}_was_shown_v1(p_tenant, p_anchor, ARRAY[p_session]),
         EXISTS (SELECT FROM {family}_memory_ledger l WHERE l.{tenant} = p_tenant
                 AND l.anchor_id = p_anchor AND l.transition = 'refused'
                 AND l.at > p_at - interval '1 day')

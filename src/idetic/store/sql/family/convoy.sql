@@ -232,7 +232,7 @@ BEGIN
                     AND l.anchor_id = c.anchor AND l.transition = 'refused'
                     AND l.at > p_at - interval '1 day' AND l.actor_kind = p_kind
                     AND l.actor = p_name OFFSET 2 LIMIT 1) THEN 'apart'
-            -- Shown at a session, or beside it to whoever opened it, also in the hour before.
+            -- As `was_shown` asks it; as a function of its own it was a tenth of a note in a convoy.
             WHEN c.unread <> '{}' AND coalesce((
                 SELECT true FROM {family}_memory_reads r
                 WHERE r.{tenant} = p_tenant AND r.anchor_id = c.anchor

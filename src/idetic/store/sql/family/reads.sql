@@ -33,3 +33,24 @@ BEGIN
 END
 $$;
 GRANT EXECUTE ON FUNCTION {family}_read_v1 TO {writers};
+
+-- object: function {name}_was_shown_v1
+-- Whether anything was put before one of some sessions: at it, or beside it to whoever opened it,
+-- also in the hour before.
+CREATE OR REPLACE FUNCTION {family}_was_shown_v1(p_tenant {tenant_type}, p_anchor uuid,
+    p_sessions uuid[]) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM {family}_memory_reads r
+        WHERE r.{tenant} = p_tenant AND r.anchor_id = p_anchor AND r.session_id = ANY (p_sessions))
+    OR EXISTS (
+        SELECT FROM {family}_memory_scopes s
+        WHERE s.{tenant} = p_tenant AND s.anchor_id = p_anchor AND s.scope_id = ANY (p_sessions)
+          AND EXISTS (
+            SELECT FROM {family}_memory_reads r
+            WHERE r.{tenant} = p_tenant AND r.anchor_id = p_anchor AND r.session_id IS NULL
+              AND r.read_by = s.opened_by AND r.read_at > s.opened_at - interval '1 hour'));
+END
+$$;
+GRANT EXECUTE ON FUNCTION {family}_was_shown_v1 TO {writers};
