@@ -17,7 +17,7 @@ from tests.support.trace import sending
 pytestmark = pytest.mark.anyio
 SHARED = True
 
-ONE, TWO, WRONG = (Statement(f"SELECT {what}") for what in ("1", "2", "1 / 0"))  # noqa: S608
+ONE, TWO, WRONG = (Statement(f"SELECT {what}") for what in ("1", "2", "1 / 0"))
 
 
 async def scope_of(db: Idetic) -> Scope:
@@ -54,12 +54,12 @@ async def test_who_asks_while_a_message_is_under_way_travels_with_the_next(db: I
 
 async def test_an_error_of_one_ends_all_of_them_and_nothing_stays(db: Idetic) -> None:
     scope, named = await scope_of(db), f"idetic.test_{uuid4().hex}"
-    set_it = Statement(f"SELECT set_config('{named}', 'set', false)")  # noqa: S608
+    set_it = Statement(f"SELECT set_config('{named}', 'set', false)")
     with pytest.raises(errors.IdeticError):
         async with db.database.transaction(scope) as run:
             await asyncio.gather(run(set_it), run(WRONG))
     async with db.database.transaction(scope) as run:
-        asked = Statement(f"SELECT coalesce(current_setting('{named}', true), '')")  # noqa: S608
+        asked = Statement(f"SELECT coalesce(current_setting('{named}', true), '')")
         assert await run(asked) == [("",)], "on the same connection, the last that was given back"
 
 
