@@ -10,6 +10,7 @@ import pytest
 
 from idetic import Idetic, errors
 from idetic.model import Scope
+from idetic.store.driver import Rows
 from idetic.store.templates import Statement
 from tests.support import trace
 from tests.support.trace import sending
@@ -28,7 +29,8 @@ async def test_what_tasks_ask_at_once_is_one_message(db: Idetic) -> None:
     scope = await scope_of(db)
     with sending() as sent:
         async with db.database.transaction(scope) as run:
-            assert await asyncio.gather(run(ONE), run(TWO), run(ONE)) == [[(1,)], [(2,)], [(1,)]]
+            found = await asyncio.gather(run(ONE), run(TWO), run(ONE))
+            assert [*found] == [[(1,)], [(2,)], [(1,)]]
     assert len(sent) == 2, "one for all three, and one for the commit"
 
 
@@ -44,12 +46,12 @@ async def test_who_asks_while_a_message_is_under_way_travels_with_the_next(db: I
     scope = await scope_of(db)
     async with db.database.transaction(scope) as run:
 
-        async def later() -> object:
+        async def later() -> Rows:
             await anyio.sleep(0.05)
             return await run(TWO)
 
         slow = Statement("SELECT pg_sleep(0.2)::text")
-        assert await asyncio.gather(run(slow), later()) == [[("",)], [(2,)]]
+        assert [*await asyncio.gather(run(slow), later())] == [[("",)], [(2,)]]
 
 
 async def test_an_error_of_one_ends_all_of_them_and_nothing_stays(db: Idetic) -> None:
