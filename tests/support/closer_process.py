@@ -73,9 +73,15 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def commit_alone() -> None:
+    """The commit as a message of its own, so that there is a moment before it to die in."""
+    Transaction.end_with_next = lambda self: None  # type: ignore[method-assign]
+
+
 def around_commit(*, committed: bool) -> None:
     """When all is written: just before the commit, or just after it and before anybody is told."""
     real = Database.transaction
+    commit_alone()
 
     @asynccontextmanager
     async def dying(self: Database, scope: Scope | None) -> AsyncIterator[Transaction]:
@@ -93,6 +99,7 @@ def while_settling(*, call: int, whole: bool) -> None:
     next one has not begun.
     """
     real, calls = AnchorTransaction.settle, iter(range(1, 100))
+    commit_alone()
 
     async def dying(self: AnchorTransaction, version: int, steps: Sequence[Any]) -> list[Receipt]:
         if next(calls) == call:

@@ -8,6 +8,7 @@ or read in it renews it, and so does `renew`. Nobody has to write a heartbeat.
 
 from __future__ import annotations
 
+from asyncio import gather
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,7 +17,7 @@ from uuid import UUID
 
 from idetic.engine import Binding
 from idetic.errors import CapabilityRefused, ScopeClosed
-from idetic.evidence import Closed, Decided, Relation
+from idetic.evidence import Closed, Decided, Lineage, Relation
 from idetic.gates.crossing import cross
 from idetic.gates.gate import Pipeline
 from idetic.lifecycle.promotion import PromotionPass, decisions, target
@@ -103,8 +104,8 @@ async def close_at(binding: Binding, reason: str, *, own: bool = False) -> Close
         raise ScopeClosed("Persistent memory has no scope to close.")
     # The model runs before the anchor is held: other writers wait for the lock, not for it.
     profile_id = await binding.engine.embedding.session(binding.scope, place.session_id)
-    async with binding.hold() as tx:
-        rows = await tx.scopes(wanted)
+    async with binding.look() as tx:
+        _, rows = await gather(tx.lock(), tx.scopes(wanted))
         if own:
             await _check_opened(tx, rows, wanted)
         return await _close(binding, tx, rows, wanted, reason, profile_id)
@@ -176,9 +177,10 @@ async def _close_session(
         if inner.tier is Tier.INTERACTION and inner.closed_at is None:
             decided += (await _close_interaction(binding, tx, inner, reason)).decided
     steps = await _promotion_steps(binding, tx, row.id, profile_id)
-    closed = await _closed(binding, tx, row, reason, steps)
     # With the close or not at all: what it left to be embedded and consolidated.
     await tx.enqueue("embed", "consolidate")
+    tx.run.end_with_next()
+    closed = await _closed(binding, tx, row, reason, steps)
     return Closed(closed.receipt, (*decided, *closed.decided))
 
 
@@ -186,13 +188,16 @@ async def _promotion_steps(
     binding: Binding, tx: AnchorTransaction, session_id: UUID, profile_id: UUID | None
 ) -> list[Step]:
     """Decide what of a session becomes persistent, and what goes with the session."""
-    statements = await session_statements(tx, session_id)
+    statements, (left, made_of) = await gather(
+        session_statements(tx, session_id), _transient(tx, session_id)
+    )
     statements += stated_patterns(tx.spec, statements)
     typology, policy = target(tx.spec, None), policy_of(tx.spec)
-    matches = {}
-    if typology is not None:
-        matches = await matches_by_words(tx, statements, profile_id, typology, policy)
-    about = await entries_by_claim(tx, statements, matches)
+    stated = {one.claim.key for one in statements if one.claim is not None}
+    matches, claimed = await gather(
+        matches_by_words(tx, statements, profile_id, typology, policy), tx.claimed(stated)
+    )
+    about = await entries_by_claim(tx, stated, claimed, matches)
     gate = binding.engine.gates.at(Boundary.SESSION_END, Boundary.PROMOTION)
     work = PromotionPass(tx.spec, gate, tx.at)
 
@@ -205,12 +210,18 @@ async def _promotion_steps(
             work.settle(heard, [] if claim is None else about.setdefault(claim.key, []), match)
 
     await cross(sum(length(heard.members) for heard in statements), settled)
-    left = await tx.stored_where("transient", session_id=session_id)
     kept = {one.id for one in left if one.rests or one.built_on} | work.into.keys()
     # What stays keeps what it was made of.
-    for sources in (await tx.lineage(kept & {one.id for one in left})).values():
-        kept |= {one.source_id for one in sources}
+    kept |= {one.source_id for entry in kept & made_of.keys() for one in made_of[entry]}
     return work.steps + parting_steps(tx, left, kept, "its session ended", work.into)
+
+
+async def _transient(
+    tx: AnchorTransaction, session_id: UUID
+) -> tuple[list[StoredEntry], dict[UUID, list[Lineage]]]:
+    """What a session holds in all its tiers, and what that was made of."""
+    left = await tx.stored_where("transient", session_id=session_id)
+    return left, await tx.lineage(one.id for one in left)
 
 
 async def _closed(

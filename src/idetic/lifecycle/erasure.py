@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from asyncio import gather
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 from uuid import UUID
@@ -102,8 +103,9 @@ async def erase(
         removed = await emptied(binding, tx, targets, reason, receipt)
         # Somebody may have given a name as the reason, of these entries or of any other link.
         named = await erasure_rows.unsay_links(tx, links.get("reason", ()))
-        about, witness = await erasure_rows.unsay(tx, targets.entries)
-        threads = await erase_threads(tx, mentions.anywhere)
+        (about, witness), threads = await gather(
+            erasure_rows.unsay(tx, targets.entries), erase_threads(tx, mentions.anywhere)
+        )
         removed |= {"ledger": [str(position) for position in sorted(named)]} if named else {}
         removed |= {"checkpoints": list(threads.removed)} if threads.removed else {}
         keys = _kept_keys(tx, mentions)
@@ -148,12 +150,13 @@ async def emptied(
     binding: Binding, tx: AnchorTransaction, targets: ErasureTargets, reason: str, receipt: UUID
 ) -> dict[str, list[str]]:
     """Empty some targets for good, each entry with a link of its own; the ids by table."""
-    stored = await tx.stored(targets.entries)
+    stored, told = await gather(
+        tx.stored(targets.entries), links_telling_reads(tx, targets.entries)
+    )
     await binding.settle(tx, [_erased_link(tx, one.entry, reason, receipt) for one in stored])
     if not targets.found:
         return {}
     entries = {"memory": [str(one) for one in targets.entries]} if targets.entries else {}
-    told = await links_telling_reads(tx, targets.entries)
     removed = await erasure_rows.empty(tx, targets)
     if told:
         # Those links count reads that are gone now: this one says what is left of them.

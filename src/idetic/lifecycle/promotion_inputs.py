@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import gather
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -278,8 +279,7 @@ async def session_statements(tx: AnchorTransaction, session_id: UUID) -> list[Se
     """The statements that a session leaves, each with everybody who made it."""
     members = await tx.stored_where("in_session", session_id=session_id)
     ids = [member.id for member in members]
-    lineage = await tx.lineage(ids)
-    supported = await tx.corroborations(ids)
+    lineage, supported = await gather(tx.lineage(ids), tx.corroborations(ids))
     found = []
     for typology in tx.spec.typology.at(Tier.SESSION):
         mine = [member for member in members if member.entry.typology is typology]
@@ -303,8 +303,7 @@ async def supported_entries(
 ) -> list[SupportedEntry]:
     """Persistent entries with the evidence about them."""
     ids = [one.id for one in stored]
-    failures = await tx.failures(ids)
-    supported = await _corroborations(tx, ids)
+    failures, supported = await gather(tx.failures(ids), _corroborations(tx, ids))
     return [
         SupportedEntry(
             one.entry,
@@ -344,13 +343,17 @@ async def beside(tx: AnchorTransaction, supported: SupportedEntry) -> list[Suppo
 
 async def entries_by_claim(
     tx: AnchorTransaction,
-    statements: Sequence[SessionStatement],
+    stated: set[tuple[str, str]],
+    claimed: Sequence[StoredEntry],
     matches: Mapping[int, SupportedEntry],
 ) -> dict[tuple[str, str], list[SupportedEntry]]:
-    """The persistent entries that speak about the same claim keys; one object for each."""
+    """The persistent entries that speak about the same claim keys; one object for each.
+
+    `claimed` are those about the keys that were stated; what matches by words adds its own keys.
+    """
     matched = {one.id: one for one in matches.values()}
-    claims = [*(one.claim for one in statements), *(one.entry.claim for one in matched.values())]
-    stored = await tx.claimed(claim.key for claim in claims if claim is not None)
+    keys = {one.entry.claim.key for one in matched.values() if one.entry.claim is not None}
+    stored = [*claimed, *await tx.claimed(keys - stated)]
     found: dict[tuple[str, str], list[SupportedEntry]] = {}
     for one in await supported_entries(tx, stored):
         if one.entry.claim is not None:
@@ -362,10 +365,12 @@ async def matches_by_words(
     tx: AnchorTransaction,
     statements: Sequence[SessionStatement],
     profile_id: UUID | None,
-    typology: Typology,
+    typology: Typology | None,
     policy: PromotionPolicy,
 ) -> dict[int, SupportedEntry]:
     """For statements without a claim: the persistent entry that says the same, by number."""
+    if typology is None:
+        return {}
     plain = [(n, one) for n, one in enumerate(statements) if one.claim is None]
     near = await _near(tx, plain, profile_id, typology)
     wanted = {memory_id for found in near.values() for memory_id, _ in found}
@@ -421,8 +426,10 @@ async def _near(
         vectors = []
     has_vector = {number for number, _ in vectors}
     texts = [(n, one.leader.body_text) for n, one in plain if n not in has_vector]
-    found = await alike(tx, texts)
+    said = [(n, one.leader.body_text) for n, one in plain]
+    asked = [same_words(tx, said), alike(tx, texts)]
     if profile_id is not None:
-        found |= await nearest(tx, vectors, profile_id, typology)
-    worded = await same_words(tx, [(n, one.leader.body_text) for n, one in plain])
-    return {n: worded.get(n, []) + found.get(n, []) for n in worded.keys() | found.keys()}
+        asked.append(nearest(tx, vectors, profile_id, typology))
+    worded, *found = await gather(*asked)
+    near = {number: pairs for one in found for number, pairs in one.items()}
+    return {n: worded.get(n, []) + near.get(n, []) for n in worded.keys() | near.keys()}

@@ -7,10 +7,12 @@ to anybody afterwards.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
+from itertools import islice
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -57,18 +59,54 @@ class Transaction:
         # What goes before the next statement.
         self._entering = tuple(entering)
         self._begun = False
+        self._ending: tuple[BoundStatement, ...] = ()
+        self._asked: list[tuple[Sequence[BoundStatement], asyncio.Future[list[Rows]]]] = []
+        self._turn = anyio.Lock()
+        self._over = False
 
     async def __call__(self, statement: Statement, values: Values = _NOTHING) -> Rows:
         """Run one statement."""
         return (await self.each([BoundStatement(statement, values)]))[0]
 
     async def each(self, bound: Sequence[BoundStatement]) -> list[Rows]:
-        """Run several statements in one round trip; the rows of each."""
+        """Run several statements in one round trip; the rows of each.
+
+        What tasks ask for in one turn of the loop travels together, in the order of asking.
+        """
+        future: asyncio.Future[list[Rows]] = asyncio.get_running_loop().create_future()
+        self._asked.append((bound, future))
+        # To take the lock yields to the others once.
+        async with self._turn:
+            if self._over:
+                # Its connection may be somebody else's by now.
+                future.cancel()
+            elif not future.done():
+                await self._send()
+        return await future
+
+    async def leave(self) -> None:
+        """Wait for what is under way; a task that failed beside others asks nothing more."""
+        async with self._turn:
+            self._over = True
+
+    async def _send(self) -> None:
+        """Send what was asked for, and give each its rows, or the error that ended them all."""
+        asked, self._asked = self._asked, []
         entering, self._entering = self._entering, ()
-        self._begun = True
-        # Not prepared: what a pooler makes of a name could only be mended by beginning again.
-        found = await send(self._connection, [*entering, *bound], None)
-        return found[len(entering) :]
+        self._begun = not self._ending
+        every = [*(one for bound, _ in asked for one in bound), *self._ending]
+        try:
+            # Not prepared: what a pooler makes of a name could only be mended by beginning again.
+            found = iter((await send(self._connection, [*entering, *every], None))[len(entering) :])
+        except Exception as error:  # noqa: BLE001 - it is raised where they are awaited
+            for _, future in asked:
+                future.set_exception(error)
+        else:
+            for bound, future in asked:
+                future.set_result(list(islice(found, len(bound))))
+        finally:
+            for _, future in asked:
+                future.cancel()
 
     def set(self, settings: Mapping[str, str]) -> None:
         """Settings that hold to the end of the transaction; they travel with what comes next."""
@@ -79,6 +117,10 @@ class Transaction:
         """Statements whose rows nobody asks for; they travel with what comes next."""
         self._begun = True
         self._entering = (*self._entering, *bound)
+
+    def end_with_next(self) -> None:
+        """Commit in the message of what is asked next: nothing is asked after it."""
+        self._ending = (_COMMIT,)
 
     async def end(self) -> None:
         """Commit, if anything has begun."""
@@ -268,7 +310,10 @@ class Database:
                 yield transaction
                 await transaction.end()
             finally:
-                await self._roll_back(connection)
+                try:
+                    await transaction.leave()
+                finally:
+                    await self._roll_back(connection)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Connection]:
