@@ -30,6 +30,8 @@ from idetic.spec.primitives import (
 
 SPEC = load("world_agent")
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+# What closes a context may say so much of the recall itself.
+NOTES = ("Note: recalled ", "Note: of ")
 ROOMY = Injection(
     ceiling=1_000_000,
     core=CoreBlock(budget=200_000, priority=95),
@@ -200,9 +202,7 @@ def test_no_body_and_no_name_starts_a_line(case: Case) -> None:
     ours = (*head, FOOTER, *(f"# {block}" for block in BLOCKS))
     label = re.compile(r"00000[0-9a-f] [a-z]+ [a-z]+ 01Mar[a-z0-9 ]* > ")
     for line in made.text.splitlines():
-        known = line in ours or line.startswith(
-            ("> ", "I don't know", "Note: recalled ", "Note: of ")
-        )
+        known = line in ours or line.startswith(("> ", "I don't know", *NOTES))
         assert known or label.match(line)
         assert "0.123456" not in line
     heads = [line for line in made.text.splitlines() if label.match(line)]
