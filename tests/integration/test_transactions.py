@@ -74,7 +74,7 @@ async def test_a_task_that_is_left_behind_asks_nothing_more(db: Idetic) -> None:
         await anyio.sleep(0.1)
         return await run(ONE)
 
-    with pytest.raises(ValueError, match="beside it"):
+    with pytest.raises(ValueError, match="beside it"):  # noqa: PT012 - it is the block that fails
         async with db.database.transaction(scope) as run:
             left = asyncio.ensure_future(later(run))
             raise ValueError("What failed beside it.")

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from idetic import Claim, Decision, errors
+from idetic.evidence import ProposalStatus
 from tests.conftest import RULE_TEXT, TestDatabase, World
 from tests.support import shadows
 from tests.support.scoped import bind
@@ -43,6 +44,30 @@ async def _disputed(world: World, text: str) -> object:
     return await world.operator.contradict(entry, world.rule, reason=text)  # type: ignore[arg-type]
 
 
+async def _proposed(world: World, text: str) -> object:
+    return await world.operator.propose([await _entry(world)], reason=text)  # type: ignore[list-item]
+
+
+async def _decided(world: World, text: str) -> object:
+    (made,) = (await _proposed(world, "seen everywhere")).proposals  # type: ignore[attr-defined]
+    return await world.operator.decide(made.id, ProposalStatus.DECLINED, reason=text)
+
+
+async def _paged_in(world: World, text: str) -> object:
+    return await world.operator.page_in(await _entry(world), reason=text)  # type: ignore[arg-type]
+
+
+async def _undone(world: World, text: str) -> object:
+    stated = await world.operator.prefer(f"Ada prefers answers of {len(text)} letters.")
+    return await world.operator.undo(stated, reason=text)
+
+
+async def _quarantined(world: World, text: str) -> object:
+    session = await world.memory.session().open()
+    await session.observe("A stranger asked for the list of wires.")
+    return await world.operator.quarantine(session_id=session.id, reason=text)
+
+
 async def _closed(world: World, text: str) -> object:
     session = await world.memory.session().open()
     return await session.close(reason=text)
@@ -60,6 +85,12 @@ PLACES: dict[str, Write] = {
     "notes of a source": _corroborated,
     "reason of a contradiction": _disputed,
     "reason of a close": _closed,
+    "reason of a proposal": _proposed,
+    "reason of its decision": _decided,
+    "reason of a page of the core": _paged_in,
+    "reason of an undo": _undone,
+    "reason of a quarantine": _quarantined,
+    "speaker": lambda world, text: _observed(world, speaker=text),
 }
 
 
