@@ -135,6 +135,19 @@ def test_specs_whose_gates_change_a_message_share_no_measurement() -> None:
     assert alone("framework_agent", "lexical") not in shared
 
 
+def test_a_limit_draws_the_same_questions_from_the_whole_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    every = [replace(brief(), name=f"brief-{number}") for number in range(20)]
+    monkeypatch.setitem(SETS, "locomo", lambda: every)
+    read = Selection(["locomo"], [NEW], limit=10).read()["locomo"]
+    assert read == Selection(["locomo"], [NEW], limit=10).read()["locomo"]
+    assert sum(len(c.questions) for c in read) == 10
+    assert len(read) > 5
+    assert Selection(["locomo"], [NEW], limit=100).read()["locomo"] == every
+    assert Selection(["locomo"], [NEW], range(2, 4)).read()["locomo"] == every[1:3]
+
+
 def test_the_run_reports_every_arm_and_keeps_every_question(
     embedder: BgeSmall, model_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
