@@ -1,8 +1,9 @@
 """The arms of a run of `bench.quality`, and which of them are one measurement.
 
-A signal alone ranks the same for every spec that writes the same texts and reads them the same
-way: neither its weight nor the way of fusing matters where nothing is fused. So it is measured
-once, and stands in the table for each of these specs.
+A signal alone ranks the same for every spec that writes the same texts and reads them the same way.
+Gates that let all messages of a set pass are no difference, and neither are its weight and the way
+of fusing, where nothing is fused. So it is measured once, and stands in the table for each of these
+specs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from bench.floors import alone
 from bench.rankings import ROOM
 from bench.sets import Conversation
 from bench.specs import SINGLE, SpecData, single
+from idetic.gates.gate import Gates
 from idetic.spec.loader import load
+from idetic.spec.memory_spec import MemorySpec
 from idetic.spec.primitives import Boundary, Signal
 
 
@@ -54,13 +57,14 @@ def units(sets: Mapping[str, Sequence[Conversation]], specs: Mapping[str, SpecDa
 
 def arms_of(conversations: Sequence[Conversation], specs: Mapping[str, SpecData]) -> list[Arm]:
     """Every spec and every single signal, each measurement once, in the order of the specs."""
-    longest = max(len(m.text) for c in conversations for m in c.messages)
+    said = [m.text for c in conversations for m in c.messages]
     names: dict[Any, list[str]] = {}
     asked: dict[Any, SpecData] = {}
     for name, spec in specs.items():
         asked[name], names[name] = spec, [name]
+        reads = _reads(spec, said)
         for signal in SINGLE:
-            key = _reads(spec, Signal(signal), longest)
+            key = Signal(signal), *reads
             asked.setdefault(key, single(spec, signal))
             names.setdefault(key, []).append(alone(name, signal))
     return [Arm(spec, tuple(names[key])) for key, spec in asked.items()]
@@ -71,14 +75,22 @@ def _by_agent(arms: Sequence[Arm]) -> list[tuple[Arm, ...]]:
     return [tuple(arm for arm in arms if arm.spec["agent"] == agent) for agent in agents]
 
 
-def _reads(data: SpecData, signal: Signal, longest: int) -> tuple[Any, ...]:
-    """All of a spec that a signal alone depends on, with messages of at most so many characters."""
-    spec = load(data)
-    gated = [gate.apply for gate in spec.gates if gate.boundary is Boundary.INGEST]
+def _reads(data: SpecData, said: Sequence[str]) -> tuple[Any, ...]:
+    """All of a spec that a signal alone depends on, when these are the messages."""
+    spec, longest = load(data), max(map(len, said))
     reading = spec.retrieval.model_dump(include={"embedding", "neighbours", "tiers", "unconfirmed"})
     # An event is never cut by us, but its entry is.
     cut = min(longest, spec.backend.body_text_max)
-    return signal, str(gated), str(reading), cut, min(longest, longest_entry(data)), _logged(data)
+    gates = _gates(spec, said)
+    return gates, str(reading), cut, min(longest, longest_entry(data)), _logged(data)
+
+
+def _gates(spec: MemorySpec, said: Sequence[str]) -> str:
+    """The gates that messages are written through; none where they let all of these pass."""
+    apply = Gates(spec).at(Boundary.INGEST).apply
+    if all(apply(text).text == text for text in said):
+        return ""
+    return str([gate.apply for gate in spec.gates if gate.boundary is Boundary.INGEST])
 
 
 def longest_entry(spec: SpecData) -> int:

@@ -14,6 +14,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
+from random import Random
 from typing import Any
 
 from bench import common
@@ -60,11 +62,16 @@ class Selection:
         return {name: list(self._bounded(SETS[name]())) for name in self.sets}
 
     def _bounded(self, found: Sequence[Conversation]) -> Iterator[Conversation]:
-        left = sys.maxsize if self.limit is None else self.limit
-        for number, conversation in enumerate(found, start=1):
-            if left > 0 and (self.conversations is None or number in self.conversations):
-                questions = conversation.questions[:left]
-                left -= len(questions)
+        """The chosen conversations, with a limit only those questions that chance draws."""
+        numbers = self.conversations or range(1, len(found) + 1)
+        chosen = [c for number, c in enumerate(found, start=1) if number in numbers]
+        asked = range(sum(len(c.questions) for c in chosen))
+        most = len(asked) if self.limit is None else min(self.limit, len(asked))
+        drawn = set(Random(SEED).sample(asked, most))  # noqa: S311 - repeatable
+        place = count()
+        for conversation in chosen:
+            questions = tuple(q for q in conversation.questions if next(place) in drawn)
+            if questions:
                 yield replace(conversation, questions=questions)
 
 
@@ -292,7 +299,8 @@ if __name__ == "__main__":
         help="what the reranker adds to the default recipe; it takes most of a second a question",
     )
     parser.add_argument("--conversations", type=_numbers, metavar="1-3", help="of each set")
-    parser.add_argument("--limit", type=_count, metavar="N", help="questions of each set")
+    drawn = "so many questions of each set, drawn by chance (seeded)"
+    parser.add_argument("--limit", type=_count, metavar="N", help=drawn)
     told = parser.parse_args()
     chosen = Selection(told.sets, told.specs, told.conversations, told.limit)
     sys.exit(main(chosen))

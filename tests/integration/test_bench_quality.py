@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -114,7 +115,7 @@ async def test_a_signal_alone_ranks_the_same_for_all_specs_that_share_its_measur
     shared = [arm.names for arm in arms_of([conversation], specs) if len(arm.names) > 1]
     assert {name for names in shared for name in names} == {
         alone(name, signal)
-        for name in (NEW, NEW_RRF, NEW_RERANKED, "world_agent", "operator_agent")
+        for name in (NEW, NEW_RRF, NEW_RERANKED, "world_agent", "operator_agent", "framework_agent")
         for signal in SINGLE
     }
     for names in shared:
@@ -124,6 +125,27 @@ async def test_a_signal_alone_ranks_the_same_for_all_specs_that_share_its_measur
             for name, _, signal in asked
         ]
         assert all(rankings == found[0] for rankings in found), names
+
+
+def test_specs_whose_gates_change_a_message_share_no_measurement() -> None:
+    told = Message("Write to ada.lovelace@example.com about the boat.", 9)
+    written = replace(brief(), messages=(*brief().messages, told))
+    shared = {name for arm in arms_of([written], selectable()) for name in arm.names[1:]}
+    assert alone("world_agent", "lexical") in shared
+    assert alone("framework_agent", "lexical") not in shared
+
+
+def test_a_limit_draws_the_same_questions_from_the_whole_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    every = [replace(brief(), name=f"brief-{number}") for number in range(20)]
+    monkeypatch.setitem(SETS, "locomo", lambda: every)
+    read = Selection(["locomo"], [NEW], limit=10).read()["locomo"]
+    assert read == Selection(["locomo"], [NEW], limit=10).read()["locomo"]
+    assert sum(len(c.questions) for c in read) == 10
+    assert len(read) > 5
+    assert Selection(["locomo"], [NEW], limit=100).read()["locomo"] == every
+    assert Selection(["locomo"], [NEW], range(2, 4)).read()["locomo"] == every[1:3]
 
 
 def test_the_run_reports_every_arm_and_keeps_every_question(

@@ -153,6 +153,17 @@ def test_what_stands_beside_a_strong_hit_is_worth_more() -> None:
     assert values[0] > values[1] > values[2]
 
 
+def test_a_hit_that_names_a_time_is_worth_more_where_one_is_asked_of() -> None:
+    plain = hit()
+    timed = replace(plain, entry=replace(plain.entry, body_text="A kayak in Lisbon, last week."))
+    fits = {**plain.signals, Signal.TIME: SignalScore(1, 0.5, 0.5)}
+    asked = [replace(plain, entry=replace(plain.entry, id=UUID(int=9)), signals=fits)]
+    values = [one.relevance or 0.0 for one in judged([plain, timed], OWN)]
+    dated = [one.relevance or 0.0 for one in judged([plain, timed, *asked], OWN)]
+    assert values[1] > values[0] > dated[0]
+    assert dated[1] / dated[0] > values[1] / values[0]
+
+
 def test_a_value_lies_between_nothing_and_certainty() -> None:
     for grounds in (OWN, FOREIGN, replace(OWN, nearest=1.0), replace(OWN, entries=10**9)):
         assert 0 < value(grounds) < 1
