@@ -30,7 +30,7 @@ async def test_capabilities_only_narrow(house: House) -> None:
     assert len(await memory.list()) == 1
     async with memory.session() as session:
         await session.observe("Seen.")
-        with pytest.raises(errors.CapabilityRefused, match="narrowed"):
+        with pytest.raises(errors.CapabilityRefused, match="The spec would allow it"):
             await session.prefer("Be full.")
     for refused in (
         memory.archive(entry.entry_id, reason="no"),

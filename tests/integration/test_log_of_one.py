@@ -80,7 +80,7 @@ async def test_its_family_lies_where_the_spec_says_and_is_governed_as_any_other(
 
 
 async def test_a_spec_without_a_log_is_refused(db: Idetic) -> None:
-    with pytest.raises(errors.InputError, match="not one of persona memory"):
+    with pytest.raises(errors.InputError, match="does not declare persona memory"):
         await db.persona(Identity("diary"), tenant="acme", spec="framework_agent")
 
 

@@ -367,7 +367,7 @@ async def test_other_versions_agents_anchors_and_specs_are_refused(
         (b'"version": 1, "agent"', b'"version": 2, "agent"', "another version of the format"),
         (b'"format": "idetic-anchor"', b'"format": "another"', "not an export of Idetic"),
         (b'"agent": "world_agent"', b'"agent": "other_agent"', "another agent"),
-        (b'"spec": {"version": 1', b'"spec": {"version": 2', "another spec"),
+        (b'"spec": {"version": 1', b'"spec": {"version": 2', "differs from the spec"),
         (b'"vectors": false', b'"vectors": "no"', "another|header|kinds"),
     ]:
         assert old in data.splitlines()[0]

@@ -114,11 +114,11 @@ def test_each_agent_is_a_unit_and_what_ranks_alike_is_asked_once() -> None:
         for unit in made
         if unit.arms[0].spec["agent"] in (NEW, "world_agent", "operator_agent")
     } == {
-        ("brief", NEW): [1, 4, 4, 1],
+        ("brief", NEW): [1, 5, 5, 1],
         ("brief", "operator_agent"): [1],
         ("brief", "world_agent"): [1],
         ("long", NEW): [1, 2, 2, 1],
-        ("long", "operator_agent"): [1, 2, 2],
+        ("long", "operator_agent"): [1],
         ("long", "world_agent"): [1],
     }
 
@@ -170,6 +170,6 @@ def test_a_run_can_be_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     monkeypatch.setattr("bench.quality.SETS", {"locomo": lambda: made})
     found = Selection(["locomo"], [], range(2, 4), 4).read()["locomo"]
-    assert [(c.name, len(c.questions)) for c in found] == [("c1", 3), ("c2", 1)]
+    assert [(c.name, len(c.questions)) for c in found] == [("c1", 2), ("c2", 2)]
     assert not Selection(["locomo"], [], None, 4).whole
     assert Selection(["locomo"], []).whole

@@ -79,7 +79,7 @@ def test_another_attempt_has_other_ids_and_the_same_names() -> None:
     ids = [{domain.id for one in found for domain in one.domains} for found in (first, second)]
     assert ids[0].isdisjoint(ids[1])
     assert identity("begun", 0) == identity("begun", 0) != identity("begun", 1)
-    assert len(logins(0)) == 19
+    assert len(logins(0)) == 20
 
 
 def test_the_help_desk_talks_about_what_its_bank_knows() -> None:

@@ -29,6 +29,13 @@ NAME = "idetic_sandbox"
 _LIMITS = {"lock": "3s", "each": "20s", "idle": "60s"}
 
 
+class Savepoint(Transaction):
+    """A transaction within the one that is rolled back: nothing in it commits."""
+
+    def end_with_next(self) -> None:
+        """Leave the end to the savepoint's own: a commit would end the whole trial."""
+
+
 class SandboxDatabase(Database):
     """The way into one connection that is in a transaction: each of ours is a savepoint of it."""
 
@@ -54,7 +61,7 @@ class SandboxDatabase(Database):
         del begin
         entering = scoping.entering(scoping.settings(scope), self.role, citus=False)
         async with self._borrowed() as connection:
-            yield Transaction(self, connection, entering)
+            yield Savepoint(self, connection, entering)
 
     def _is_told(self, begin: BoundStatement) -> bool:
         # The savepoint is there already: nothing is begun, and nothing committed.
