@@ -82,6 +82,8 @@ def entering(
     there a function of ours says it. The role comes first, because a login that inherits nothing
     may not call that function; to the workers it goes by itself, as the role of the connection.
     """
+    if not (settings or role):
+        return ()
     if citus:
         said = {"names": list(settings), "settings": list(settings.values())}
         acting = (BoundStatement(_setting(("role",)), {"role": role}),) if role else ()
