@@ -159,12 +159,17 @@ async def test_a_chain_that_is_too_long_is_left_to_the_job(
     db: Idetic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept_anchors, "MOST_OWN", 100)
+    monkeypatch.setattr(word_index, "INDEXED_FROM", 300)
     memory = await told(db, 400)
     for _ in range(3):
         assert (await memory.recall("babada")).considered == 400
     kept = recalls_of(memory)._kept
     assert kept is not None
     assert not kept._anchors
+    assert (await memory.index_words()).segments == 1
+    for _ in range(2):
+        await memory.recall("babada")
+    assert len(kept_of(memory).segments) == 1, "once there is an index, it is found"
 
 
 async def test_stretches_grow_until_they_are_full(

@@ -340,6 +340,9 @@ class Recalls:
             self._unindexed[anchor] = 0
         if kept is not None and kept.waiting >= kept.own_from:
             kept = await self._own(scope, values, kept)
+            if kept is None:
+                # The job may have indexed it by the next question: then it is asked for once more.
+                self._unindexed.pop(anchor, None)
         return kept
 
     async def _own(self, scope: Scope, values: Values, kept: KeptAnchor) -> KeptAnchor | None:
